@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import shards  # noqa: E402
 from command_line import StackCase, tidemark  # noqa: E402
+from receiver import Receiver  # noqa: E402
 from stack import Stack  # noqa: E402
 
 NOWHERE = "http://127.0.0.1:1"
@@ -57,6 +58,19 @@ class WithoutStackTest(unittest.TestCase):
                                    (["--table-url", f"{NOWHERE}/x", "table", "list"], "--table-url (TIDEMARK_TABLE_URL) says where")):
             told = self.refused(*arguments, code=1)
             self.assertIn("is the stack up, and at this address? tidemark status shows its ports; " + setting, told)
+
+    def test_the_token_of_the_stack_stays_on_this_machine(self):
+        os.mkdir(os.path.join(self.directory.name, "run"))
+        with open(os.path.join(self.directory.name, "run", "token"), "w", encoding="utf-8") as file:
+            file.write("the-token-of-the-stack\n")
+        receiver = Receiver(lambda request: (200, {"Content-Type": "application/json"}, b'{"jobs":[]}'))
+        self.addCleanup(receiver.close)
+        for host in ("127.0.0.1", "0.0.0.0"):  # which leads to this machine, too, but is no name of its loopback
+            done = tidemark("--data", self.directory.name, "--api", receiver.url(host=host), "job", "list",
+                            environment={"TIDEMARK_TOKEN": ""})
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([request.get("authorization") for request in receiver.got],
+                         ["Bearer the-token-of-the-stack", None])
 
     def test_all_that_is_wrong_with_arguments_is_an_error(self):
         for line in ("job show", "queue spread x", "shards move nosuch 1 x", "job list --limit x", "sas blob --permissions r"):

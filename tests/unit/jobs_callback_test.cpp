@@ -318,10 +318,11 @@ TEST(CallbackPolicy, ListsMatchHostAndPort) {
         "https://a.b.example.org:8443/", "https://[2606:4700:0::1]:9/", "https://host:1/", "https://host:2/"}) {
     EXPECT_TRUE(admitted(policy, text)) << text;
   }
-  for (const auto* text : {"https://example.com:8443/", "https://a.example.com/", "https://example.org:8443/",
-                           "https://aexample.org:8443/", "https://a.example.org/", "https://example.com.evil.net/",
-                           "https://evil-example.com/", "https://[2606:4700::2]/", "https://host/", "https://host:3/",
-                           "http://example.com/", "https://192.0.2.9/", "https://[::ffff:192.0.2.9]/"}) {
+  for (const auto* text :
+       {"https://example.com:8443/", "https://a.example.com/", "https://example.org:8443/",
+        "https://aexample.org:8443/", "https://notexample.org:8443/", "https://a.example.org/",
+        "https://example.com.evil.net/", "https://evil-example.com/", "https://[2606:4700::2]/", "https://host/",
+        "https://host:3/", "http://example.com/", "https://192.0.2.9/", "https://[::ffff:192.0.2.9]/"}) {
     EXPECT_FALSE(admitted(policy, text)) << text;
   }
   const auto http = policy_of("a:*,b:*", "", "a, b:8080");

@@ -102,12 +102,13 @@ TEST(Schedule, ItsTextReadsBackAndTheJobHasItsDueTimeAsKey) {
 
 TEST(Schedule, TablesMayBeNamedByMoments) {
   const auto spec = parse_schedule(
-      R"({"cron":"0 3 * * *","timeZone":"Europe/Berlin",
+      R"({"cron":"30 0 * * *","timeZone":"Europe/Berlin",
           "job":{"kind":"archive","source":"Log{today-1d:yyyyMMdd}","destination":"Logs{today-1d:yyyyMM}","filter":"",
                  "then":{"kind":"delete","source":"Log{today-1d:yyyyMMdd}","wholeTable":true}}})");
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(parse_schedule(canonical_text(*spec)), *spec);
-  const auto job = job_of(*spec, "logs", time_of("2026-12-01T02:00:00Z"));
+  // It is the first of December in Berlin, and not yet in UTC.
+  const auto job = job_of(*spec, "logs", time_of("2026-11-30T23:30:00Z"));
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(std::get<ArchiveSpec>(job->work).source, "Log20261130");
   EXPECT_EQ(std::get<ArchiveSpec>(job->work).destination, "Logs202611");

@@ -379,12 +379,16 @@ TEST_F(WorkersCallback, AGroupIsCountedAndItsEndToldOnce) {
   EXPECT_EQ(data["succeeded"], 2);
   EXPECT_EQ(data["poisoned"], 1);
   EXPECT_EQ(data["cancelled"], 1);
-  // A member that is sent back ends anew; its group has ended and is not reported again.
-  ASSERT_TRUE(run(tables_.create_table("NoSuchTable")).has_value());
-  ASSERT_TRUE(run(poison_.redrive(record(first[1]->job.id).message_id, std::nullopt, "me")).has_value());
+  // A member that is edited and sent back ends anew, as a member; its group has ended and is not reported again.
+  const auto edited =
+      jobs::parse_job_spec(R"({"kind":"delete","source":"Source","filter":"","onEnd":{"url":"https://h/member"}})");
+  ASSERT_TRUE(edited.has_value());
+  ASSERT_TRUE(run(poison_.redrive(record(first[1]->job.id).message_id, *edited, "me")).has_value());
   work_all();
   EXPECT_EQ(record(first[1]->job.id).state, JobState::kSucceeded);
-  EXPECT_EQ(endpoint_.got.size(), 1U);
+  ASSERT_EQ(endpoint_.got.size(), 2U);
+  EXPECT_EQ(body(1)["type"], "job.succeeded");
+  EXPECT_EQ(body(1)["data"]["group"]["id"], "night");
   EXPECT_EQ(states("night")["poisoned"], 1U);
   // Other jobs do not belong to the group.
   auto other = jobs::parse_job_batch(R"({"group":"night","jobs":[{"kind":"delete","source":"Source","filter":""}]})");

@@ -161,6 +161,20 @@ TEST_F(WorkersKinds, ACopyThatWouldBeTooLargeIsSkipped) {
   EXPECT_EQ(job.skipped, 1U) << job.skips;
 }
 
+TEST_F(WorkersKinds, IfTwoEntitiesHaveOneKeyTheNewerIsCopied) {
+  put("a", "x", 1);
+  put("b", "x", 2);  // newer, and read later
+  put("b", "y", 3);
+  put("a", "y", 4);  // newer, and read first
+  const auto job = finish(
+      R"({"kind":"copy","source":"Source","destination":"Copies","filter":"","partitionKeyTemplate":"all",
+          "rowKeyTemplate":"{RowKey}"})");
+  EXPECT_EQ(job.done, 2U);
+  EXPECT_EQ(job.skipped, 2U) << job.skips;
+  EXPECT_EQ(number("Copies", "all", "x"), 2);
+  EXPECT_EQ(number("Copies", "all", "y"), 4);
+}
+
 TEST_F(WorkersKinds, CopyWithinOneTableNeitherCopiesCopiesNorReplacesAnOriginal) {
   put("p", "1", 5);
   put("p", "2", 6);
