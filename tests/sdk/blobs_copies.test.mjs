@@ -1,8 +1,8 @@
 // Copies within the store.
 import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { BlobSASPermissions, BlobServiceClient, generateBlobSASQueryParameters, newPipeline } from "@azure/storage-blob";
-import { inOneHour, test } from "./support.mjs";
+import { BlobSASPermissions, BlobServiceClient, StorageSharedKeyCredential, generateBlobSASQueryParameters, newPipeline } from "@azure/storage-blob";
+import { account, inOneHour, neighbour, test } from "./support.mjs";
 import { accountSas, credential, isRefused, makeContainer, put, refused, service, textOf, url, wire } from "./blobs_support.mjs";
 
 const container = await makeContainer("copies");
@@ -175,6 +175,18 @@ test("copy: a signature of the source that is for some addresses holds for who c
     await copy(from("0.0.0.0", "255.255.255.255"));
     await copy(from("127.0.0.1"));
     await refused(copy(from("10.0.0.1", "10.0.0.9")), 403, "CannotVerifyCopySource");
+  }
+});
+
+test("copy: the key of one account reads no private blob of another", { azurite: "blob-from-url" }, async () => {
+  await put(container, "ours", "x".repeat(512));
+  const theirs = new BlobServiceClient(url.replace(account, neighbour.name),
+    newPipeline(new StorageSharedKeyCredential(neighbour.name, neighbour.key), { retryOptions: { maxTries: 1 } }));
+  const into = theirs.getContainerClient("copies");
+  await into.create();
+  for (const copy of await everyCopy(into)) {
+    await refused(copy(blob("ours").url), 401, "CannotVerifyCopySource");
+    await copy(`${blob("ours").url}?${readSas("ours")}`);
   }
 });
 

@@ -14,13 +14,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/ports.mjs";
+import { account, key, neighbour } from "./accounts.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const account = "devstoreaccount1";
 const programs = {
   table: { program: "table_store", variable: "TIDEMARK_TABLE_URL" },
   queue: { program: "queue_service", variable: "TIDEMARK_QUEUE_URL" },
-  blob: { program: "blob_store", variable: "TIDEMARK_BLOB_URL" },
+  blob: { program: "blob_store", variable: "TIDEMARK_BLOB_URL", more: ["--accounts", `${account}:${key},${neighbour.name}:${neighbour.key}`] },
 };
 // Programs that a file may name in addition to the stores.
 const others = {
@@ -75,7 +75,7 @@ function shardsOf(name) {
 
 // Resolves when the program has printed its ready line, with its port if it has one.
 function startStore(bin, name, data, tls, engine) {
-  const { program, arguments: line = ["--port", "0", ...(programs[name] ? ["--analytics-flush-s", "1"] : []), ...shardsOf(name), ...(tls?.arguments ?? [])] } = programs[name] ?? others[name];
+  const { program, more = [], arguments: line = ["--port", "0", ...more, ...(programs[name] ? ["--analytics-flush-s", "1"] : []), ...shardsOf(name), ...(tls?.arguments ?? [])] } = programs[name] ?? others[name];
   const child = spawn(path.join(bin, program), ["--data", data, ...line], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...engine } });
   const store = { name, program, child, errors: "", expectedExit: false, exited: false };
   child.stderr.on("data", (piece) => (store.errors += piece));

@@ -7,11 +7,10 @@ import { appendFileSync } from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import nodeTest, { describe as nodeDescribe } from "node:test";
+import { key } from "./accounts.mjs";
 
+export { account, key, neighbour } from "./accounts.mjs";
 export { after, afterEach, before, beforeEach } from "node:test";
-export const account = "devstoreaccount1";
-// The well-known key of the storage emulators: no secret.
-export const key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 const outcomes = process.env.TIDEMARK_OUTCOMES;
 const caseTimeoutMs = 120_000;
