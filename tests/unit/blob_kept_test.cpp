@@ -50,6 +50,16 @@ class KeptBlobsTest : public BlobServiceTest {
     return run(slow_.delete_blob(ref(name), snapshots, {}));
   }
   void settle() { ASSERT_TRUE(run(service_.collector().collect())); }
+  /// Removes for good what is to be gone at that time; returns how much it was.
+  std::size_t purge(Time at) {
+    std::size_t purged = 0;
+    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+      purged = TRY(purge_kept(txn, at, 100'000));
+      return {};
+    };
+    EXPECT_TRUE(run(engine_->transact(body)));
+    return purged;
+  }
 
   asio::io_context idle_;  // the collector of this service never has a turn: unfinished work stays unfinished
   BlobService slow_{*engine_, *clock_, *random_, files_, idle_.get_executor()};
@@ -132,19 +142,25 @@ TEST_F(KeptBlobsTest, WithoutTheBlobItselfNothingComesBack) {
   EXPECT_EQ(list(), (Listed{1, 1, 0}));
 }
 
+TEST_F(KeptBlobsTest, IsRetainedForItsDaysAndThenGoes) {
+  retain(2);
+  put("b", "x");
+  const auto before = clock_->now();
+  ASSERT_FALSE(*erase("b"));
+  const auto after = clock_->now();
+  EXPECT_EQ(purge(before + std::chrono::hours(48) - std::chrono::milliseconds(1)), 0U);
+  EXPECT_EQ(list(), (Listed{0, 0, 1}));
+  EXPECT_EQ(purge(after + std::chrono::hours(48) + std::chrono::milliseconds(1)), 1U);
+  EXPECT_EQ(list(), Listed());
+  EXPECT_TRUE(run(service_.undelete_blob(ref("b"))).failed_with(ErrorCode::kBlobNotFound));
+}
+
 TEST_F(KeptBlobsTest, WhatIsBroughtBackIsNotPurged) {
   retain(1);
   const auto taken = take_snapshots("b", kMany);
   ASSERT_FALSE(*erase("b"));
   ASSERT_TRUE(run(slow_.undelete_blob(ref("b"))));
-  const auto later = clock_->now() + std::chrono::hours(48);
-  std::size_t purged = 1;
-  kv::TransactionBody purge = [&](kv::Transaction& txn) -> Result<void> {
-    purged = TRY(purge_kept(txn, later, 100'000));
-    return {};
-  };
-  ASSERT_TRUE(run(engine_->transact(purge)));
-  EXPECT_EQ(purged, 0U);
+  EXPECT_EQ(purge(clock_->now() + std::chrono::hours(48)), 0U);
   EXPECT_EQ(*read_snapshot("b", taken.front()), "content 0");
 }
 
