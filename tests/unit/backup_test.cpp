@@ -117,6 +117,19 @@ TEST_F(BackupTest, WhatIsTheSameIsNotNew) {
   EXPECT_TRUE(verify(backups_ / name, [](const auto& file, const auto&) { ADD_FAILURE() << file; }).has_value());
 }
 
+TEST_F(BackupTest, AFileThatWasReplacedByOneOfTheSameSizeIsNew) {
+  write("1.sst", "before");
+  back_up(0);
+  const auto written = fs::last_write_time(source_ / "1.sst");
+  fs::remove(source_ / "1.sst");
+  write("1.sst", "behind");
+  fs::last_write_time(source_ / "1.sst", written + std::chrono::microseconds(1));
+  const auto name = back_up(1);
+  EXPECT_EQ(last_.new_bytes, 6U);
+  ASSERT_TRUE(restore(backups_ / name, data_));
+  EXPECT_EQ(read(data_ / "table/1.sst"), "behind");
+}
+
 TEST_F(BackupTest, ARestoreWantsAnEmptyDirectory) {
   write("CURRENT", "now");
   const auto name = back_up(0);
