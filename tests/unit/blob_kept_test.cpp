@@ -50,7 +50,7 @@ class KeptBlobsTest : public BlobServiceTest {
     return run(slow_.delete_blob(ref(name), snapshots, {}));
   }
   void settle() { ASSERT_TRUE(run(service_.collector().collect())); }
-  /// Removes for good what is to be gone at that time; returns how much it was.
+  /// Removes the versions whose time is over by then for good; returns their number.
   std::size_t purge(Time at) {
     std::size_t purged = 0;
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
