@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tests/support/environment.h"
@@ -105,6 +106,7 @@ TEST_F(RewrittenRowsTest, EachKeyHasOneRowWhateverIsWritten) {
   std::mt19937_64 random(seed);
   const auto any = [&random](std::size_t count) { return random() % count; };
   std::map<std::string, std::string> truth;
+  std::size_t most_numbered = 0;
   for (std::uint64_t step = 0; step < test_size(10'000); ++step) {
     std::map<std::string, std::optional<std::string>> writes;
     for (auto left = any(5) + 1; left > 0; --left) {
@@ -120,8 +122,9 @@ TEST_F(RewrittenRowsTest, EachKeyHasOneRowWhateverIsWritten) {
     if (any(500) == 0) rows_ = RewrittenRows(table_.numbered());
     if (any(100) == 0) ASSERT_EQ(table_.values(), truth) << "step " << step;
     ASSERT_EQ(rows_.groups().size(), table_.numbered().size());
+    most_numbered = std::max(most_numbered, rows_.groups().size());
   }
-  EXPECT_FALSE(rows_.groups().empty());
+  EXPECT_GT(most_numbered, 0U);
 }
 
 }  // namespace
