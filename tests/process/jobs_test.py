@@ -220,7 +220,8 @@ class PrioritiesTest(unittest.TestCase):
             tables.create_table("Source")
             keys = [f"flood/{number % 2}" for number in range(60)] + ["calm/1", "calm/2", "still"]
             tables.put_many("Source", [row(str(number)) for number in range(len(keys))])
-            jobs = [api.submit({"kind": "delete", "source": "Source", "partitionKey": "p", "rowKey": str(number), "key": key})
+            # Jobs with a filter are taken one at a time, so they begin in the order in which they are given out.
+            jobs = [api.submit({"kind": "delete", "source": "Source", "filter": f"RowKey eq '{number}'", "key": key})
                     for number, key in enumerate(keys)]
             stack.start_worker("worker", "--concurrency", "1")
             wait_until(lambda: all(ended(api.job(job)) for job in jobs), "their end")
