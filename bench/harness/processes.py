@@ -87,7 +87,8 @@ class System:
                 with open(self.log_path, errors="replace") as log:
                     raise RuntimeError(f"{self.name} ended before it opened port {port}:\n{log.read()[-3000:]}")
             with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
+                # Nobody listens yet if the probe happens to be given the port itself, and so reaches itself.
+                return probe.connect_ex(("127.0.0.1", port)) == 0 and probe.getsockname() != probe.getpeername()
         await_true(answers, f"{self.name} to open port {port}")
 
     def signal(self, number):

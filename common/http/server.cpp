@@ -18,13 +18,12 @@ using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>
 using boost::system::error_code;
 
 template <class AnyAcceptor>
-error_code listen(AnyAcceptor& acceptor, const asio::ip::tcp::endpoint& endpoint, bool shared_port) {
+error_code take_port(AnyAcceptor& acceptor, const asio::ip::tcp::endpoint& endpoint, bool shared) {
   error_code error;
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error && shared_port) acceptor.set_option(ReusePort(true), error);
+  if (!error && shared) acceptor.set_option(ReusePort(true), error);
   if (!error) acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   return error;
 }
 
@@ -37,7 +36,11 @@ class Worker {
   }
   ~Worker() { join(); }
 
-  error_code bind(const asio::ip::tcp::endpoint& endpoint) { return listen(acceptor_, endpoint, true); }
+  error_code listen(const asio::ip::tcp::endpoint& endpoint) {
+    auto error = take_port(acceptor_, endpoint, true);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    return error;
+  }
   error_code adopt(const asio::ip::tcp& protocol, int listener) {
     error_code error;
     acceptor_.assign(protocol, listener, error);
@@ -188,7 +191,7 @@ class ServerImpl final : public Server {
     if (!listener) TRY(check_free(endpoint));
     for (auto& worker : workers_) {
       const bool adopts = listener && worker == workers_.front();
-      const auto error = adopts ? worker->adopt(endpoint.protocol(), *listener) : worker->bind(endpoint);
+      const auto error = adopts ? worker->adopt(endpoint.protocol(), *listener) : worker->listen(endpoint);
       if (error) return bind_failure(endpoint, error);
       endpoint.port(worker->port());
     }
@@ -225,12 +228,13 @@ class ServerImpl final : public Server {
   }
 
  private:
-  // With SO_REUSEPORT two servers could share a port by mistake; a plain bind fails if the port is taken.
+  // With SO_REUSEPORT two servers could share a port by mistake; a plain bind fails if somebody listens there. The
+  // probe does not listen, since a client that connected to it would be cut off.
   static Result<void> check_free(const asio::ip::tcp::endpoint& endpoint) {
     if (endpoint.port() == 0) return {};
     asio::io_context io;
     asio::ip::tcp::acceptor probe(io);
-    const auto error = listen(probe, endpoint, false);
+    const auto error = take_port(probe, endpoint, false);
     return error ? bind_failure(endpoint, error) : Result<void>();
   }
 

@@ -135,7 +135,7 @@ struct By {
 
   template <class Service>
     requires kReplies<Service>
-  static Reply carry_out(Service& service, Call call) {
+  static Reply carry_out(Service& service, Call&& call) {
     return detail::run<function>(service, call);
   }
   template <class Service>
@@ -153,8 +153,8 @@ struct By {
 template <class... Bys>
 struct Served : Bys... {
   template <class Call, class Service>
-  static Task<Result<typename Call::Reply>> carry_out(Service& service, Call call) {
-    return decltype(by<Call>(std::declval<Served>()))::carry_out(service, std::move(call));
+  static Task<Result<typename Call::Reply>> carry_out(Service& service, Call&& call) {
+    return decltype(by<Call>(std::declval<Served>()))::carry_out(service, std::forward<Call>(call));
   }
 
  private:

@@ -64,9 +64,9 @@ Task<Result<typename Call::Reply>> carry_out_elsewhere(Peers& peers, CallPlace p
 
 /// Carries a call out: by `serve`, a function of the call, if this process serves the shard or has no peers (null).
 template <class Call, class Serve>
-Task<Result<typename Call::Reply>> carry_out(Peers* peers, CallPlace place, Call call, Serve serve) {
-  if (peers == nullptr || peers->here(place.shard)) return serve(std::move(call));
-  return detail::carry_out_elsewhere(*peers, place, std::move(call), std::move(serve));
+Task<Result<typename Call::Reply>> carry_out(Peers* peers, CallPlace place, Call&& call, Serve serve) {
+  if (peers == nullptr || peers->here(place.shard)) return serve(std::forward<Call>(call));
+  return detail::carry_out_elsewhere(*peers, place, std::forward<Call>(call), std::move(serve));
 }
 
 template <class Call>
@@ -77,10 +77,10 @@ Task<Result<typename Call::Reply>> refuse(Error why) {
 /// Carries out one of the calls that a service serves (rpc::Served). kInvalidInput for a shard that does not exist.
 template <class Served, class Service, class Call>
 Task<Result<typename Call::Reply>> carry_out_at(Service& service, std::size_t shards, Peers* peers, CallPlace place,
-                                                Call call) {
+                                                Call&& call) {
   if (place.shard >= shards) return refuse<Call>(make_error(ErrorCode::kInvalidInput));
-  const auto serve = [&service](Call here) { return Served::template carry_out<Call>(service, std::move(here)); };
-  return carry_out(peers, place, std::move(call), serve);
+  const auto serve = [&service](Call&& here) { return Served::template carry_out<Call>(service, std::move(here)); };
+  return carry_out(peers, place, std::forward<Call>(call), serve);
 }
 
 }  // namespace tidemark::shards

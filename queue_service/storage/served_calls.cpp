@@ -14,11 +14,10 @@ constexpr std::uint32_t kQueuesPerSlice = 8;
 constexpr std::size_t kMaxLeases = 100;
 
 /// Limits the values to the bounds of the protocol.
-PutRequest bounded(PutRequest message) {
+void bound(PutRequest& message) {
   message.delay = std::clamp(message.delay, Duration::zero(), kMaxVisibility);
   if (message.time_to_live) message.time_to_live = std::max(*message.time_to_live, Duration(1));
   message.retention = std::clamp(message.retention, Duration(1), kMaxIdempotencyRetention);
-  return message;
 }
 
 }  // namespace
@@ -34,7 +33,8 @@ Result<calls::ListQueues::Reply> list_queues(QueueService& service, const calls:
 }
 
 Task<Result<Placed>> put(QueueService& service, calls::Put call) {
-  return service.put(std::move(call.account), std::move(call.queue), bounded(std::move(call.message)));
+  bound(call.message);
+  return service.put(std::move(call.account), std::move(call.queue), std::move(call.message));
 }
 
 Task<Result<std::vector<TakenMessage>>> receive(QueueService& service, calls::Receive call) {
@@ -106,7 +106,7 @@ Task<Result<std::vector<bool>>> renew_all(QueueService& service, calls::RenewAll
 }
 
 Task<Result<std::vector<Placed>>> finish(QueueService& service, calls::Finish call) {
-  for (auto& next : call.follow_ups) next.message = bounded(std::move(next.message));
+  for (auto& next : call.follow_ups) bound(next.message);
   return service.finish(std::move(call.lease), std::move(call.follow_ups));
 }
 
