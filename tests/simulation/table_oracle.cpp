@@ -159,7 +159,10 @@ void TableOracle::source_changed(const Key& key, const std::optional<Entity>& no
   if (now) {
     if (!context.by_user) check_restored(key, *now);
     // A restored entity is a new one: earlier archived copies are not copies of it.
-    if (!state.version || !context.by_user) ++state.births;
+    if (!state.version || !context.by_user) {
+      ++state.births;
+      state.moved_to.reset();
+    }
     state.version = now->version;
     state.restored_from = now->source_version;
     state.bytes = content_of(*now);

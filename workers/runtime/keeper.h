@@ -130,9 +130,14 @@ Task<void> Keeper<Kind>::stop() {
   while (!owners_.empty() && (!ended_ || !all_ended()) && services_.clock.monotonic() < until) {
     co_await wake_.wait(services_.clock, std::chrono::milliseconds(10));
   }
-  for (auto& [id, owner] : owners_) {
-    auto row = rows_[id];
-    if (row.worker != options_.worker || row.epoch != owner->epoch()) continue;
+  // A pass that still waits may go on meanwhile and forget owners that have ended.
+  std::vector<std::pair<std::string, jobs::Owner>> held;
+  for (const auto& [id, owner] : owners_) {
+    const auto row = rows_.find(id);
+    const bool own = row != rows_.end() && row->second.worker == options_.worker && row->second.epoch == owner->epoch();
+    if (own) held.emplace_back(*row);
+  }
+  for (auto& [id, row] : held) {
     row.worker.clear();
     std::ignore = co_await services_.store.swap_owner(id, row);
   }
