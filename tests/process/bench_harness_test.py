@@ -23,8 +23,9 @@ class Sleeper(System):
 
     def start(self):
         # A child in a session of its own, as PostgreSQL has: a signal to the group would not reach it.
-        self.process = self.launch("sleeper", ["sh", "-c", "setsid sleep 600 & trap 'kill $!' TERM; wait"])
-        await_true(lambda: len(descendants(self.process.pid)) == 2, "the sleeper's child")
+        self.process = self.launch("sleeper", ["sh", "-c", "setsid sleep 600 & trap 'kill $!' TERM; : >ready; wait"])
+        ready = os.path.join(self.directory, "ready")
+        await_true(lambda: os.path.exists(ready), "the sleeper to take care of its child")
 
 
 class Judging(unittest.TestCase):
