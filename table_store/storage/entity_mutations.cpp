@@ -264,11 +264,10 @@ Task<bool> TableService::prepare_again(MutationJob& job, Result<void>& done, Pre
     co_return false;
   }
   if (turned_away) {
-    if (preparation.entered.insert(shard.number).second) {
-      done = co_await enter(shard.number, job.account, *job.fence);
-      if (!done) co_return false;
-    }
-    co_return job.entered = true;
+    const auto [entered, is_first] = preparation.entered.try_emplace(shard.number);
+    if (is_first) entered->second = co_await enter(shard.number, job.account, *job.fence);
+    done = entered->second;
+    co_return job.entered = done.has_value();
   }
   if (!preparation.brought.emplace(shard.number, job.table).second) co_return true;
   const auto brought = co_await shards_.bring(shard, job.account, job.table);

@@ -1,6 +1,7 @@
 // The steps of a transaction that changes entities, used by mutate and move. Private to storage/. They run on the
 // engine's threads, within one transaction.
 #pragma once
+#include <map>
 #include <set>
 
 #include "table_store/storage/change_notes.h"
@@ -28,7 +29,7 @@ struct MutationJob {
 struct TableService::Preparation {
   static constexpr int kMostRounds = 8;  // in each, the table was dropped or made again
   int rounds = 0;
-  std::set<std::size_t> entered;
+  std::map<std::size_t, Result<void>> entered;            // by shard
   std::set<std::pair<std::size_t, std::string>> brought;  // in this round
   void next_round() {
     ++rounds;

@@ -521,6 +521,28 @@ TEST_F(SharedTables, EachOwnerErasesWhatItsShardsHaveOfADroppedTable) {
   EXPECT_EQ(rows("d"), 0U);
 }
 
+/// The home would not raise the epoch on a shard that it does not list, and so a stale worker could write there.
+TEST_F(SharedTables, AnOperationWritesNothingOnAShardThatItsHomeCouldNotList) {
+  const Fence stale{"op", 1, "done"};
+  const auto home = one_.service->home_of("acct", stale.operation_id);
+  const auto shard = (home + 1) % kShards;
+  ASSERT_TRUE(run_task(one_.service->open_operation("acct", stale.operation_id, stale.epoch)));
+  std::vector<PartitionMutations> changes;
+  const auto all = partitions(3);
+  for (const auto& pk : all[shard]) changes.push_back({"people", pk, {change(kInsertOrReplace, "r")}});
+  places_[home] = nullptr;
+  const auto refused = run_task(one_.service->mutate_all("acct", changes, stale));
+  ASSERT_TRUE(refused);
+  for (const auto& outcome : *refused) EXPECT_TRUE(outcome.failed_with(ErrorCode::kServerBusy));
+
+  take(home, two_);
+  ASSERT_TRUE(run_task(two_.service->open_operation("acct", stale.operation_id, 2)));
+  const auto fenced = run_task(one_.service->mutate_all("acct", changes, stale));
+  ASSERT_TRUE(fenced);
+  for (const auto& outcome : *fenced) EXPECT_TRUE(outcome.failed_with(ErrorCode::kFenced));
+  EXPECT_EQ(rows("e"), 0U);
+}
+
 TEST_F(SharedTables, ADropThatACrashCutOffIsFinishedByTheNextOwnerOfTheCatalogue) {
   for (const auto& some : partitions(1)) ASSERT_TRUE(put(one_, some.front()));
   places_[3] = nullptr;
