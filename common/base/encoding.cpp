@@ -183,6 +183,8 @@ std::string to_lower_ascii(std::string_view text) {
   return out;
 }
 
-bool iequals_ascii(std::string_view a, std::string_view b) { return std::ranges::equal(a, b, {}, to_lower, to_lower); }
+bool detail::iequals_ascii_of_one_length(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, to_lower, to_lower);
+}
 
 }  // namespace tidemark

@@ -30,6 +30,11 @@ bool is_valid_utf8(std::string_view text);
 /// Length of valid UTF-8 text in UTF-16 code units, the unit of the protocol's limits.
 std::size_t utf16_length(std::string_view utf8);
 std::string to_lower_ascii(std::string_view text);
-bool iequals_ascii(std::string_view a, std::string_view b);
+namespace detail {
+bool iequals_ascii_of_one_length(std::string_view a, std::string_view b);
+}
+inline bool iequals_ascii(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && detail::iequals_ascii_of_one_length(a, b);
+}
 
 }  // namespace tidemark

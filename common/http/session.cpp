@@ -34,10 +34,10 @@ TraceContext trace_of(const Request& request) {
   constexpr std::string_view kState = "tracestate";
   std::string_view parent, state;
   for (const auto& [name, value] : request.headers) {
-    if (name.size() == kParent.size() && iequals_ascii(name, kParent)) {
+    if (iequals_ascii(name, kParent)) {
       if (!parent.empty()) return {};
       parent = value;
-    } else if (name.size() == kState.size() && iequals_ascii(name, kState)) {
+    } else if (iequals_ascii(name, kState)) {
       state = value;
     }
   }

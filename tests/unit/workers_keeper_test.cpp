@@ -21,13 +21,17 @@ class HeldStore {
     co_await pass("changes");
     co_return 1;
   }
-  Task<Result<std::vector<Named>>> all() { co_return things; }
+  Task<Result<std::vector<Named>>> all() {
+    co_await pass("all");
+    co_return things;
+  }
   Task<Result<std::map<std::string, jobs::Owner>>> all_owners() { co_return rows; }
   Task<Result<jobs::Owner>> owner(std::string id) { co_return rows[id]; }
   Task<Result<bool>> swap_owner(std::string id, jobs::Owner& owner) {
     co_await pass("swap_owner");
     ++owner.version;
     rows[id] = owner;
+    if (!id.starts_with(jobs::kKeeperRow)) holds.merge(holds_after_claims);
     co_return true;
   }
   Task<Result<void>> remove_owner(std::string id, jobs::Owner) {
@@ -41,7 +45,7 @@ class HeldStore {
 
   std::vector<Named> things{{"a"}, {"b"}, {"c"}};
   std::map<std::string, jobs::Owner> rows;
-  std::set<std::string> holds;
+  std::set<std::string> holds, holds_after_claims;
 
  private:
   Task<void> pass(std::string function) {
@@ -88,6 +92,14 @@ class WorkersKeeper : public ::testing::Test {
     io_.restart();
     io_.poll();
   }
+  void own_all() {
+    keeper_->start(io_.get_executor());
+    for (int second = 0; second < 10; ++second) pass(seconds(1));
+    ASSERT_EQ(owned(), (std::vector<std::string>{"a", "b", "c"}));
+  }
+  void stop() {
+    asio::co_spawn(io_, keeper_->stop(), [&](const std::exception_ptr&) { stopped_ = true; });
+  }
   [[nodiscard]] std::vector<std::string> owned() const {
     std::vector<std::string> out;
     for (const auto& [id, row] : store_.rows) {
@@ -101,18 +113,15 @@ class WorkersKeeper : public ::testing::Test {
   HeldStore store_{clock_};
   std::shared_ptr<Keeper<HeldKind>> keeper_ =
       Keeper<HeldKind>::create(KeeperOptions{.worker = "one"}, {clock_, store_});
+  bool stopped_ = false;
 };
 
 TEST_F(WorkersKeeper, GivesBackAllThatItOwnsWhileAPassGoesOn) {
-  keeper_->start(io_.get_executor());
-  for (int second = 0; second < 10; ++second) pass(seconds(1));
-  ASSERT_EQ(owned(), (std::vector<std::string>{"a", "b", "c"}));
-
+  own_all();
   store_.holds = {"changes"};
   pass(seconds(1));
   store_.holds.insert("swap_owner");
-  bool stopped = false;
-  asio::co_spawn(io_, keeper_->stop(), [&](const std::exception_ptr&) { stopped = true; });
+  stop();
   // The keeper does not wait for a pass that hears nothing from the store.
   for (int second = 0; second < 6; ++second) pass(seconds(1));
   // The pass goes on and forgets all owners, which have ended, while the first of them is given back.
@@ -121,7 +130,35 @@ TEST_F(WorkersKeeper, GivesBackAllThatItOwnsWhileAPassGoesOn) {
   EXPECT_EQ(keeper_->owned(), 0U);
   store_.let_go("swap_owner");
   pass(seconds(1));
-  EXPECT_TRUE(stopped);
+  EXPECT_TRUE(stopped_);
+  EXPECT_EQ(owned(), std::vector<std::string>{});
+}
+
+TEST_F(WorkersKeeper, GivesBackWhatThePassThatItWaitedForHasForgotten) {
+  own_all();
+  store_.holds = {"changes"};
+  pass(seconds(1));
+  stop();
+  pass(seconds(1));
+  EXPECT_FALSE(stopped_);
+  store_.let_go("changes");
+  pass(seconds(1));
+  EXPECT_EQ(keeper_->owned(), 0U);
+  EXPECT_TRUE(stopped_);
+  EXPECT_EQ(owned(), std::vector<std::string>{});
+}
+
+TEST_F(WorkersKeeper, GivesBackWhatAPassHasClaimedAndNotYetStarted) {
+  store_.holds_after_claims = {"all"};
+  keeper_->start(io_.get_executor());
+  for (int second = 0; second < 10; ++second) pass(seconds(1));
+  ASSERT_NE(owned(), std::vector<std::string>{});
+  stop();
+  pass(seconds(1));
+  store_.let_go("all");
+  pass(seconds(1));
+  EXPECT_TRUE(stopped_);
+  EXPECT_EQ(keeper_->owned(), 0U);
   EXPECT_EQ(owned(), std::vector<std::string>{});
 }
 

@@ -64,6 +64,7 @@ class Keeper : public std::enable_shared_from_this<Keeper<Kind>> {
   Task<Result<void>> look_at_others();
   [[nodiscard]] std::vector<std::string> to_claim();
   Task<Result<bool>> claim(std::string id);
+  Task<void> give_back(std::string id, std::uint64_t epoch);
   [[nodiscard]] bool is_free(const std::string& id) const;
   [[nodiscard]] std::size_t fair_share() const;
 
@@ -121,26 +122,18 @@ template <class Kind>
 Task<void> Keeper<Kind>::stop() {
   stopping_ = true;
   wake_.notify_all();
-  for (auto& [id, owner] : owners_) owner->stop();
+  // A pass that is under way forgets owners that have ended.
+  const auto owned = owners_;
+  for (const auto& [id, owner] : owned) owner->stop();
   // A pass that waits for an unreachable store has nothing to give back.
   const auto until = services_.clock.monotonic() + keeping::kDrain;
   const auto all_ended = [&] {
-    return std::ranges::all_of(owners_, [](const auto& each) { return each.second->ended(); });
+    return std::ranges::all_of(owned, [](const auto& each) { return each.second->ended(); });
   };
-  while (!owners_.empty() && (!ended_ || !all_ended()) && services_.clock.monotonic() < until) {
+  while (!owned.empty() && (!ended_ || !all_ended()) && services_.clock.monotonic() < until) {
     co_await wake_.wait(services_.clock, std::chrono::milliseconds(10));
   }
-  // A pass that still waits may go on meanwhile and forget owners that have ended.
-  std::vector<std::pair<std::string, jobs::Owner>> held;
-  for (const auto& [id, owner] : owners_) {
-    const auto row = rows_.find(id);
-    const bool own = row != rows_.end() && row->second.worker == options_.worker && row->second.epoch == owner->epoch();
-    if (own) held.emplace_back(*row);
-  }
-  for (auto& [id, row] : held) {
-    row.worker.clear();
-    std::ignore = co_await services_.store.swap_owner(id, row);
-  }
+  for (const auto& [id, owner] : owned) co_await give_back(id, owner->epoch());
   if (own_.version != 0) std::ignore = co_await services_.store.remove_owner(own_row_, own_);
 }
 
@@ -166,6 +159,10 @@ Task<Result<void>> Keeper<Kind>::pass() {
     const auto thing = things_.find(id);
     if (thing == things_.end()) {
       CO_TRY(co_await services_.store.remove_owner(id, rows_[id]));
+      continue;
+    }
+    if (stopping_) {
+      co_await give_back(id, rows_[id].epoch);
       continue;
     }
     auto owner = Owner::create(services_, thing->second, rows_[id].epoch);
@@ -271,6 +268,15 @@ Task<Result<bool>> Keeper<Kind>::claim(std::string id) {
   if (!CO_TRY(co_await services_.store.swap_owner(id, row))) co_return false;
   rows_[id] = row;
   co_return true;
+}
+
+/// Leaves the thing to another keeper, unless one has taken it since this one claimed it with the epoch.
+template <class Kind>
+Task<void> Keeper<Kind>::give_back(std::string id, std::uint64_t epoch) {
+  auto row = rows_[id];
+  if (row.worker != options_.worker || row.epoch != epoch) co_return;
+  row.worker.clear();
+  std::ignore = co_await services_.store.swap_owner(std::move(id), row);
 }
 
 }  // namespace tidemark::workers
